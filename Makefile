@@ -18,7 +18,7 @@ SMOKE = $(ONE_THREAD) timeout 180 $(BIN)/python -m pytest tests/page/test_first_
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo serve page browser smoke smoke-ready test lint types quick whole machines mutants slow exports arrays gpu docs papers papers-quick speed beyond
-.PHONY: effect retrieval clicks fuzz coming-from frameworks dist clean
+.PHONY: effect retrieval clicks fuzz coming-from frameworks sidecar dist clean
 
 demo: $(DEMO_DEPS)
 	$(BIN)/gramian demo
@@ -98,7 +98,7 @@ slow: $(TEST_DEPS)
 # The engines that `make test` leaves out: Postgres, LanceDB, Milvus, hnswlib, torch, sentence-transformers.
 # `make exports TORCH='torch==VERSION+cpu'` installs a smaller torch where the index has one.
 exports: $(ENGINES_DEPS)
-	$(ONE_THREAD) $(BIN)/python -m pytest tests/export -m engines --durations 10 $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/export tests/beside -m engines --durations 10 $(ARGS)
 
 # The contracts with arrays of torch; those with array-api-strict are a part of `make test`.
 arrays: $(ARRAYS_DEPS)
@@ -161,6 +161,10 @@ $(VENV)/coming-from/.ready $(VENV)/frameworks/.ready: $(VENV)/%/.ready: pyprojec
 	$(PYTHON) -m venv $(VENV)/$*
 	$(VENV)/$*/bin/python -m pip install --quiet --editable '.[test,$*]'
 	touch $@
+
+# What a sidecar adds to a search and gains, on the engines of `make exports`. `make sidecar ARGS='overhead --rows 20000'`.
+sidecar: $(ENGINES_DEPS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.beside $(or $(ARGS),overhead)
 
 $(VENV)/fuzz/bin/schemathesis:
 	$(PYTHON) -m venv $(VENV)/fuzz

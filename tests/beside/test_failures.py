@@ -6,14 +6,13 @@ import os
 import shutil
 import sqlite3
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import gramian as gm
 from gramian.beside import log, sidecar, turning
-from gramian.service import duels, learning, snapshot
+from gramian.service import duels, learning, snapshot, troubles
 from gramian.service import store as stores
 from tests.beside.problems import InMemory, by_hand, people, twisted, until
 
@@ -53,7 +52,8 @@ def test_a_database_that_is_away_while_judgments_come_is_asked_again(docs):
     until(lambda: docs.troubles == [] and len(docs._log.view.ids) == 6)  # a query and five documents
 
 
-def test_a_database_that_takes_the_plain_query_alone_gives_the_plain_answer(on_trial):
+def test_a_database_that_takes_the_plain_query_alone_gives_the_plain_answer(on_trial, monkeypatch):
+    monkeypatch.setattr(troubles, "SHORTEST", 1e6)
     on_trial.engine.turned_away = True
     first = plain(on_trial, Q[0])
     assert any("turned queries" in reason for reason in on_trial.troubles) and first.query_id is not None
@@ -61,21 +61,21 @@ def test_a_database_that_takes_the_plain_query_alone_gives_the_plain_answer(on_t
     plain(on_trial, Q[1])
     assert len(on_trial.engine.asked) == before + 1  # it rests
     on_trial.engine.turned_away = False
-    time.sleep(0.1)
+    on_trial._asking._now.clear()  # its rest is over
     on_trial.search(Q[2])
     assert len(on_trial.engine.asked[-1]) == 2 and on_trial.troubles == []
 
 
 def test_a_slow_database_holds_up_nobody_but_its_own_searches(docs):
     answer = docs.search(Q[0], 5)
-    docs.engine.slow = 1.0  # of the documents, which the background reads
+    docs.engine.quick.clear()  # documents, which the background reads, do not come
     docs.useful(answer.query_id, answer.ids[0])
-    start = time.monotonic()
     for q in Q[:20]:
         answer = plain(docs, q)
         docs.useful(answer.query_id, answer.ids[0])
-    assert time.monotonic() - start < 0.9
-    docs.engine.slow = 0.0
+    assert docs.report()["clicks"] == 21 and not docs.engine.quick.is_set()
+    docs.engine.quick.set()
+    until(lambda: len(docs._log.view.ids) > 25)
 
 
 @pytest.mark.parametrize("query", [np.ones(12, np.float32), np.full(8, np.nan), np.zeros(8), ["words"] * 8])

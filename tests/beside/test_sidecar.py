@@ -193,6 +193,7 @@ def test_only_the_last_searches_are_remembered(docs, monkeypatch):
     assert docs.useful(answers[-1].query_id, answers[-1].ids[0])
 
 
+@pytest.mark.filterwarnings("ignore:gramian.beside")
 def test_euclidean_distances_are_taken_where_documents_have_one_length(tmp_path):
     U = 3 * X / np.linalg.norm(X, axis=1, keepdims=True)
     with gm.beside.Sidecar(InMemory(U, "l2"), tmp_path / "one") as docs:

@@ -101,6 +101,7 @@ class Log:
     def __init__(self, folder: Any, name: str, width: int) -> None:
         self.name = re.sub(r"[^A-Za-z0-9_.-]", "-", name).lstrip("_.-")[:64] or "documents"
         self.space = Space(folder, learning=False, learner=LEARNER)
+        self.space.asker.warm = lambda view: None  # type: ignore[method-assign] # nobody asks the space itself
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._through, self._missing = 0, dict[int, Any]()
