@@ -20,8 +20,8 @@ FIELDS = ("task", "half", "side", "method", "pairs", "draw", "plain", "gain", "e
 CELL = ("task", "half", "side", "method", "pairs", "draw")
 OURS, TUNED = "QueryAdapter", "adapter, tuned"
 SIDES = "query", "both"
-MODULES = [f"gramian.learners.{name}" for name in ("query_adapter", "retrieval", "retrieval_trials", "two_sided")]
-"""What decides and computes a map; the modules below them have tests that their answers stay."""
+MODULES = [f"gramian.learners.{name}" for name in ("query_adapter", "retrieval_trials", "two_sided")]
+"""What computes and chooses a map; the modules below them have tests that their answers stay."""
 
 Mapped = tuple[np.ndarray, np.ndarray]
 

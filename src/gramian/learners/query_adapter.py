@@ -38,7 +38,7 @@ class QueryAdapter(Stored):
     queries then decide by the mean reciprocal rank (MRR) of their first answer among all documents: the contrast stands
     where it gains more than one standard error, another candidate where it gains more than two above what stands then,
     and otherwise the identity.
-    The work is bounded: of more than 50,000 queries so many are drawn.
+    The work is bounded: of more than 30,000 queries so many are drawn.
 
     Parameters
     ----------

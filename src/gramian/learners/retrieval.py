@@ -10,7 +10,7 @@ from gramian import _validate, linalg
 from gramian._arrays import to_numpy
 
 OWNER = "QueryAdapter"
-MOST = 50_000
+MOST = 30_000
 """Queries that are learned from, at most."""
 MOST_DOCUMENTS = 20_000
 """Documents that answer none of the queries, of which more are not kept."""
@@ -85,7 +85,8 @@ def retrieval(
     wrong = np.empty((0, 2), dtype=np.intp) if hard is None else index_pairs(hard, "hard", len(Q), len(D), empty=True)
     if len(Q) > MOST:
         Q, D, pairs, grades, wrong = fewer(Q, D, pairs, grades, wrong, rng)
-    Q, D = unit(Q), unit(D)
+    Q = unit(Q)  # one after the other: what was copied before is let go
+    D = unit(D)
     places_q, of_q = distinct(Q)
     places_d, of_d = distinct(D)
     shape = (len(places_q), len(places_d))
@@ -94,7 +95,7 @@ def retrieval(
     if answers.multiply(negatives).nnz:
         raise ValueError(f"{OWNER}: hard must hold no match, but one of its documents answers the query.")
     rows = np.flatnonzero(np.diff(answers.indptr))
-    return Retrieval(Q[places_q][rows], D[places_d], answers[rows], negatives[rows])
+    return Retrieval(Q[places_q[rows]], D[places_d], answers[rows], negatives[rows])
 
 
 def fewer(
@@ -136,7 +137,6 @@ def index_pairs(values: Any, name: str, n: int, m: int, empty: bool = False) -> 
 
 def distinct(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows that stand for equal ones, ordered by content, and which of them each row is."""
-    X = np.ascontiguousarray(X + 0.0)  # −0 is 0
     as_bytes = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
     _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
     return first, inverse
@@ -171,7 +171,7 @@ def unit(X: np.ndarray) -> np.ndarray:
     """Rows of length one, in single precision."""
     U = np.empty(X.shape, np.float32)
     for rows in linalg.blocks(len(X), 8 * X.shape[1]):
-        U[rows] = linalg.unit_rows(X[rows] / linalg.row_extents(X[rows])[:, None])
+        U[rows] = linalg.unit_rows(X[rows] / linalg.row_extents(X[rows])[:, None]) + 0.0  # −0 is 0
     return U
 
 
