@@ -48,7 +48,8 @@ def main() -> None:
 
 def section(rows: list[dict]) -> str:
     """The table, and whether the code is another one now."""
-    note = "\n**Some rows are older than the code that they measure.**\n" if any(study.older(rows)) else ""
+    methods = dict.fromkeys(row["method"] for row in study.older(rows))
+    note = f"\n**Older than the code that they measure: {'; '.join(methods)}.**\n" if methods else ""
     return f"\n{study.summary(rows)}\n{note}\n"
 
 
