@@ -30,17 +30,17 @@ def outcomes(folder: Path) -> dict[str, Counter[str]]:
     return found
 
 
-def table(found: dict[str, Counter[str]]) -> str:
-    """A row for each file."""
+def table(found: dict[str, Counter[str]], earlier: list[str]) -> str:
+    """A row for each file; files that were not changed now keep their earlier row."""
     head = ["file", "changes", "noticed", "too slow", "survived", "score", "run on"]
-    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    rows = {line.split("`")[1]: line for line in earlier if line.startswith("| `")}
     for name, counts in found.items():
         total = counts.total()
         numbers = [total, counts["noticed"], counts["too slow"], counts["survived"]]
         score = f"{100 * (total - counts['survived']) / total:.0f}%"
         cells = [f"`{name}`", *map(str, numbers), score, datetime.date.today().isoformat()]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows[name] = f"| {' | '.join(cells)} |"
+    return "\n".join([f"| {' | '.join(head)} |", "| --- " * len(head) + "|", *(rows[name] for name in sorted(rows))])
 
 
 def main() -> int:
@@ -54,11 +54,12 @@ def main() -> int:
         for path in sorted(options.folder.rglob("*.meta")):
             codes = json.loads(path.read_text())["exit_code_by_key"]
             print(*[name for name, code in codes.items() if code is not None and code not in ENDS], sep="\n")
-    page = table(outcomes(options.folder))
+    before, _, rest = PAGE.read_text().partition(MARKS[0])
+    earlier, _, after = rest.partition(MARKS[1])
+    page = table(outcomes(options.folder), earlier.splitlines())
     print(page)
     if options.write:
-        before, _, rest = PAGE.read_text().partition(MARKS[0])
-        PAGE.write_text(f"{before}{MARKS[0]}\n{page}\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
+        PAGE.write_text(f"{before}{MARKS[0]}\n{page}\n{MARKS[1]}{after}")
     return 0
 
 

@@ -11,7 +11,7 @@ from gramian.service import Space, duels, evidence, learning, wealth
 TITLE = "People with habits"
 NOTES = """
 As in *New queries*, but people do not judge all of a list; visits go on until there are 1,000 clicks, at most 400,
-on 100 queries in turn. AutoMetric cannot learn from clicks alone, which has no dislikes.
+on 100 queries in turn. From clicks alone, which have no dislikes, AutoMetric seldom learns anything.
 *all, one in ten wrong*: as there. *cascade*: from the top to the first good one, which is liked; those above are
 disliked. *stops at a rank*: judges the first few only, at each with chance 0.3 of being the last. *clicks by place*: no
 judgments, only clicks, on good ones four times as likely as on others, and by 0.8 less likely with every place

@@ -15,6 +15,8 @@ def test_a_row_for_each_file_that_was_changed(tmp_path):
         path = tmp_path / "src" / "gramian" / f"{name}.meta"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"exit_code_by_key": ends}))
-    rows = mutants.table(mutants.outcomes(tmp_path)).splitlines()[2:]
+    earlier = [f"| `{name}` | 3 | 3 | 0 | 0 | 100% | 2020-01-01 |" for name in ("persist.py", "cli/app.py")]
+    rows = mutants.table(mutants.outcomes(tmp_path), ["| file |", *earlier]).splitlines()[2:]
     cells = [[cell.strip() for cell in row.split("|")[1:-2]] for row in rows]
+    assert cells.pop(0) == ["`cli/app.py`", "3", "3", "0", "0", "100%"]
     assert cells == [["`persist.py`", "5", "2", "1", "2", "60%"], ["`service/store.py`", "1", "1", "0", "0", "100%"]]
