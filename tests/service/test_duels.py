@@ -53,6 +53,15 @@ def test_each_side_is_first_half_of_the_time():
     assert abs(np.mean(firsts) - 0.5) < 0.05
 
 
+@given(st.lists(st.tuples(st.sampled_from([1, -1]), st.booleans()), max_size=10))
+def test_a_vote_is_what_speaks_for_the_candidate_less_what_speaks_against_it(judged):
+    """A like of one side speaks as a dislike of the other does; sides that change places change the sign."""
+    speaks = sum((value > 0) == candidate for value, candidate in judged)
+    expected = (2 * speaks - len(judged)) / len(judged) if judged else 0.0
+    assert wealth.vote(judged) == pytest.approx(expected) and -1 <= wealth.vote(judged) <= 1
+    assert wealth.vote([(value, not candidate) for value, candidate in judged]) == -wealth.vote(judged)
+
+
 votes = st.lists(st.floats(-1, 1), max_size=12)
 
 
@@ -118,6 +127,8 @@ def test_what_one_candidate_won_is_there_for_the_next():
     assert wealth.decided([won], np.full(3, 0.4), 0) == "adopted"
     assert wealth.decided([], np.full(3, 0.4), 0) is None
     assert wealth.decided([3 * won], np.full(3, -0.1), 0) is None  # its own votes are against it
+    assert wealth.decided([3 * won], np.array([0.5, -0.5, 0.0]), 0) is None
+    assert wealth.decided([3 * won], np.array([0.5, 0.0, 0.0]), 0) == "adopted"
 
 
 @pytest.mark.parametrize("choices", [0, 1, 2])
