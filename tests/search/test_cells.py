@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.search import cells as partition
-from gramian.search.cell_candidates import least_reach, levels_of, ratios
+from gramian.search.cell_candidates import for_list, least_reach, levels_of, ratios
 from gramian.search.codes import angle_limits
 
 D = 16
@@ -117,6 +117,11 @@ def test_a_ratio_is_the_reach_at_which_a_search_meets_a_neighbor(rng):
                     met |= s == ahead[row, place]
                     best = np.sort(np.append(best, D[row][ahead[row] == s]))[:k]
                 assert met == (reach >= read[row, place])
+
+
+def test_lists_take_what_was_read_for_lists_like_them():
+    values = np.array([0.3, 0.1, 0.2])  # of 1, 10 and 100
+    assert [for_list(values, k) for k in (1, 2, 10, 11, 100, 5000)] == [0.3, 0.3, 0.1, 0.2, 0.2, 0.2]
 
 
 @pytest.mark.parametrize("recall", [0.8, 0.95])

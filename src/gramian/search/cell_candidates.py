@@ -171,9 +171,9 @@ def code_recall(recall: float) -> float:
 
 
 def for_list(values: np.ndarray, k: int) -> float:
-    """What was read for lists of each of ``KS``, for a list of k: the larger one of those next to it."""
-    place = int(np.searchsorted(KS, k))
-    return float(values[max(place - 1, 0) : place + 1].max(initial=values[-1] if place == len(KS) else 0))
+    """What was read for lists of each of ``KS``, for a list of k: its own, or the larger one of those next to it."""
+    below, above = (int(np.searchsorted(KS, k, side)) for side in ("right", "left"))
+    return float(values[max(below - 1, 0) : above + 1].max())
 
 
 def calibrated(items: Items, encoder: Encoder, recall: float) -> tuple[np.ndarray, np.ndarray, float]:
