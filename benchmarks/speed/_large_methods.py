@@ -205,9 +205,9 @@ def taken(call: Callable, *args: Any) -> float:
 def forced() -> list[dict[str, Any]]:
     """Cells where "auto" makes none: real embeddings of few points."""
     rows = []
-    for name in ("glove100_20k", "jeopardy_ada002", "debian_minilm"):
+    for name in ("glove100_20k", "jeopardy_ada002"):
         data = harness.load(name)
-        X = np.asarray(data.D if name == "debian_minilm" else data.X, np.float32)
+        X = np.asarray(data.X, np.float32)
         points = Points(X[300:], X[:300])
         metric = gm.Mahalanobis.euclidean(X.shape[1])
         for count in (None, round(len(X) ** 0.5)):
