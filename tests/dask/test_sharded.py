@@ -217,3 +217,55 @@ def test_workers_let_go_of_what_no_index_needs(client):
         time.sleep(0.1)
     else:
         pytest.fail("the shards are still held")
+
+
+def clusters(n=4000, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    centers = 3 * rng.normal(size=(60, d))
+    return centers[rng.integers(60, size=n)] + rng.normal(size=(n, d))
+
+
+def asked_shards(index, Q, k):
+    """How many shards each query asks."""
+    starts = index.placement.beginnings(index.metric, Q, len(index.standing.shards))
+    first = index._answers(index.standing, Q, k, None, starts == 0)
+    last = np.sqrt(np.sort(np.hstack([D for _, D in first]), axis=1)[:, k - 1])
+    return (starts == 0).sum(axis=1) + index.placement.further(starts, last, k).sum(axis=1)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_cells_are_placed_and_a_query_asks_the_shards_it_needs(blocks, tmp_path):
+    import dask.array as da
+
+    X, Q = clusters(), clusters(100, seed=0) + 0.1
+    metric, steep = gm.Mahalanobis.euclidean(8), gm.Mahalanobis.from_matrix(np.diag(np.geomspace(1, 100, 8)))
+    index = ShardedIndex(None, metric, n_shards=6, placed="cells", random_state=0)
+    index.add(da.from_array(X[:3500], chunks=(900, 8)) if blocks else X[:3500]).add(X[3500:])
+    assert len(index) == 4000 and max(index.standing.sizes) < 2.5 * min(index.standing.sizes)
+    for one in (index, index.with_metric(steep)):
+        true = np.sort(one.metric.sqdist(Q, X), axis=1)[:, :10]
+        ids, D = one.query(Q, 10)
+        assert (D <= true[:, -1:] * (1 + 1e-9)).mean() >= 0.985
+        np.testing.assert_allclose(np.take_along_axis(one.metric.sqdist(Q, X), ids, axis=1), D, rtol=1e-9)
+        assert asked_shards(one, Q, 10).mean() < 4
+    index.save(tmp_path / "kept")
+    again = ShardedIndex.open(None, tmp_path / "kept")
+    np.testing.assert_array_equal(again.query(Q, 10)[0], index.query(Q, 10)[0])
+    some = np.arange(0, 4000, 9)
+    ids, D = again.query(Q, 5, within=some)
+    assert np.isin(ids, some).all() and np.isfinite(D).all()
+    index.remove(np.arange(3990))
+    assert index.query(Q, 20)[0].shape == (100, 10) and np.isfinite(index.query(Q, 20)[1]).all()
+    r = np.sqrt(np.median(D))
+    assert sum(map(len, again.query_radius(Q, r)[0])) >= 0.985 * (metric.sqdist(Q, X) <= r * r).sum()
+
+
+def test_placement_halves_the_cells_into_shards_of_like_size(rng):
+    from gramian.dask.placement import divide
+
+    centers, sizes, homes = rng.normal(size=(96, 3)), rng.integers(1, 9, 96).astype(float), np.full(96, -1)
+    divide(centers, sizes, np.arange(96), homes, 0, 7)
+    loads = np.bincount(homes, sizes, minlength=7)
+    assert loads.min() > 0.6 * sizes.sum() / 7 and loads.max() < 1.5 * sizes.sum() / 7
+    with pytest.raises(ValueError, match="placed must be 'evenly'"):
+        ShardedIndex(None, PLAIN, gm.ExactIndex, n_shards=2, placed="cells")

@@ -6,91 +6,35 @@ import os
 import secrets
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from gramian import _settings, _validate, persist
+from gramian import _settings, _validate, linalg, persist
 from gramian.dask import shard as shards
-from gramian.dask.cluster import gathered, require_client
+from gramian.dask.homes import Homes
+from gramian.dask.placement import (
+    SHARE,
+    Answers,
+    Placement,
+    computed,
+    inner_recall,
+    later,
+    padded,
+    parts_of,
+    placement_of,
+)
 from gramian.dask.shard import OWNER, Shard, Standing
-from gramian.dask.sources import as_array
 from gramian.metrics import Metric
 from gramian.search import HashIndex, Index
+from gramian.search.cell_candidates import KS
+from gramian.search.hash_index import draw_seed
 from gramian.search.items import as_ids
 
 HEADER = "sharded.json"
 MOST_SHARDS = 100_000
 ROUNDING = 1e-13
 """Distances nearer to each other than this share of theirs are ties."""
-
-
-class Homes:
-    """Workers of a client, or this process, and the folder that keeps the files of the shards.
-
-    Parameters
-    ----------
-    client : distributed.Client or None
-    folder : path or None
-    replicas : int
-        Workers that answer for each shard in turn.
-    """
-
-    def __init__(self, client: Any, folder: Any, replicas: int) -> None:
-        _settings.require(_settings.Path | None, folder, OWNER, "folder")
-        require_client(client)
-        self.client, self.folder = client, None if folder is None else Path(folder)
-        self.replicas = _validate.number(replicas, OWNER, "replicas", low=1, integer=True)
-        if self.replicas > 1 and folder is None:
-            raise ValueError(
-                f"{OWNER}: replicas read the shards from files, got replicas={replicas} and no folder; give it."
-            )
-        if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        self.turn = 0
-
-    @property
-    def workers(self) -> int:
-        """Number of workers."""
-        return 1 if self.client is None else max(len(self.client.nthreads()), 1)
-
-    def fresh(self, number: int, **options: Any) -> Shard:
-        """A new name for a shard."""
-        key = secrets.token_hex(8)
-        path = None if self.folder is None else str(self.folder.resolve() / f"shard-{number}-{key}.gram")
-        return Shard(number, key, **{"path": path, **options})
-
-    def of(self, count: int) -> list[str]:
-        """The worker of each shard: the same one as long as all live."""
-        alive = sorted(self.client.nthreads()) or [""]
-        self.turn += 1
-        turn = self.turn % self.replicas  # questions go around
-        return [alive[(number + turn) % len(alive)] for number in range(count)]
-
-    def all(self, function: Any, tasks: list[tuple], numbers: Any = None) -> list[Any]:
-        """Results of one task for each shard, or one error that names the shard."""
-        if self.client is None:
-            return [function(*task) for task in tasks]
-        numbers = range(len(tasks)) if numbers is None else numbers
-        homes = self.of(max(numbers, default=-1) + 1)
-        futures = [submitted(self.client, function, task, homes[number]) for number, task in zip(numbers, tasks)]
-        try:
-            return gathered(self.client, futures)
-        except (RuntimeError, OSError) as error:
-            for number, future in zip(numbers, futures):
-                if future.status == "error" and "shard" not in str(error):
-                    raise type(error)(f"{OWNER}: shard {number} did not answer: {error}") from error
-            raise
-
-
-def submitted(client: Any, function: Any, task: tuple, home: str) -> Any:
-    """The future of a task, at a worker as long as it lives."""
-    where = {"workers": [home], "allow_other_workers": True} if home else {}
-    if any(hasattr(item, "__dask_graph__") for argument in task if isinstance(argument, list) for item in argument):
-        import dask
-
-        return client.compute(dask.delayed(function, pure=False)(*task), **where)
-    return client.submit(function, *task, pure=False, **where)
 
 
 class ShardedIndex:
@@ -100,6 +44,12 @@ class ShardedIndex:
     prepared on all shards first and then becomes the index at once: every question carries the keys of the shards as
     they were when it was asked, so that no answer mixes two states. A shard whose worker is lost is read again from
     its file on another one; without a file the question fails with an error that names the shard. No answer is partial.
+
+    With ``placed="cells"`` the points of a k-means cell, and near cells, are on one shard, and a query asks only the
+    shards that its neighbors may be on: those where it is at home, then those that begin within a reach, which is read
+    from items that serve as queries. So ``recall`` is kept on average, as with the cells of a :class:`HashIndex`. Cells
+    are learned from the first points that are added, and stay; a new metric measures the reach anew. A radius asks all
+    shards.
 
     Parameters
     ----------
@@ -114,6 +64,8 @@ class ShardedIndex:
         Where shards are kept, on a disk that all workers see; every change writes the shards that it changed.
     replicas : int
         Workers that answer for each shard in turn; more than one needs a folder.
+    placed : {"evenly", "cells"}
+        Where points go: to the shard that holds the fewest, or to that of their cell; the latter for HashIndex.
     settings
         Further arguments of ``kind``: ``n_bits``, ``random_state``, …
 
@@ -137,16 +89,24 @@ class ShardedIndex:
         folder: str | os.PathLike | None = None,
         *,
         replicas: int = 1,
+        placed: str = "evenly",
         **settings: Any,
     ) -> None:
         if not isinstance(kind, type) or not issubclass(kind, Index):
             raise TypeError(f"{OWNER}: kind must be a class of Index, got {_validate.shown(kind)}.")
         self.metric, self.kind, self.settings, self.next_id = metric, kind, settings, 0
         self.homes, self._changing = Homes(client, folder, replicas), threading.RLock()
+        _settings.require(Literal["evenly", "cells"], placed, OWNER, "placed")
+        self.placed: str = placed
+        self.placement: Placement | None = None
+        if placed == "cells":
+            if not issubclass(kind, HashIndex):
+                raise ValueError(f"{OWNER}: placed must be 'evenly' unless kind is HashIndex, got {placed!r}.")
+            self.settings = {**settings, "recall": inner_recall(settings.get("recall", 0.99))}
         n_shards = self.homes.workers if n_shards is None else n_shards
         count = _validate.number(n_shards, OWNER, "n_shards", low=1, high=MOST_SHARDS, integer=True)
         if "random_state" not in settings and kind is HashIndex:
-            self.settings = {**settings, "random_state": int(np.random.default_rng().integers(2**31))}
+            self.settings = {**self.settings, "random_state": int(np.random.default_rng().integers(2**31))}
         new = [self.homes.fresh(number) for number in range(count)]
         tasks = [(None, shard, shards.begin, kind, metric, self.settings) for shard in new]
         self.standing = Standing(client, new, self.homes.all(shards.prepare, tasks))
@@ -177,8 +137,45 @@ class ShardedIndex:
             parts, sizes = parts_of(X, len(self.standing.shards))
             edges = np.cumsum([0, *sizes])  # where blocks begin, and n
             new = new_ids(self, ids, int(edges[-1]))
-            self._add_parts(parts, [new[start:stop] for start, stop in zip(edges[:-1], edges[1:])])
+            names = [new[start:stop] for start, stop in zip(edges[:-1], edges[1:])]
+            placement = self.placement
+            if self.placed == "cells" and placement is None and len(self) == 0:
+                seed = draw_seed(self.settings.get("random_state"), OWNER)
+                placement = placement_of(parts, len(self.standing.shards), seed)
+            if placement is None:
+                self._add_parts(parts, names)
+            else:
+                self._add_cells(placement, parts, names)
         return self
+
+    def _add_cells(self, placement: Placement, parts: list[Any], ids: list[np.ndarray]) -> None:
+        """Add points to the shards of their cells; the reach is read again when the index has doubled."""
+        more: list[tuple[list, list]] = [([], []) for _ in self.standing.shards]
+        for points, names, homes in zip(parts, ids, computed([later(placement.shards_of, part) for part in parts])):
+            for number in np.unique(homes):
+                rows = np.flatnonzero(homes == number)
+                more[number][0].append(later(linalg.take, points, rows))
+                more[number][1].append(names[rows])
+        self._change(shards.added, [number for number, (points, _) in enumerate(more) if points], *zip(*more))
+        self.next_id = max(self.next_id, *(int(names.max(initial=-1)) + 1 for names in ids), 0)
+        self.placement = placement
+        if len(self) >= 2 * placement.measured_on:
+            self.placement = self._measured(placement)
+
+    def _measured(self, placement: Placement) -> Placement:
+        """The placement with the reach under the metric of the index."""
+        standing, m = self.standing, len(placement.asked)
+        every = np.ones((m, len(standing.shards)), bool)
+        answers = self._answers(standing, placement.asked, KS[-1] + 1, None, every)
+        recall = 1 - (1 - self.settings["recall"]) / (1 - SHARE)
+        return placement.measured(self.metric, answers, recall, standing.n)
+
+    def _answers(self, standing: Standing, X: np.ndarray, k: int, within: Any, who: np.ndarray) -> Answers:
+        """What shards answer the queries that ask them, (m, n_shards)."""
+        numbers = np.flatnonzero(who.any(axis=0)).tolist()
+        tasks = [(standing.shards[number], X[who[:, number]], k, within, None) for number in numbers]
+        answers = dict(zip(numbers, self.homes.all(shards.query, tasks, numbers)))
+        return [padded(answers.get(number), who[:, number]) for number in range(who.shape[1])]
 
     def _add_parts(self, parts: list[Any], ids: list[np.ndarray]) -> None:
         """Add parts, each to the shard that holds the fewest items by then; workers read them themselves."""
@@ -221,6 +218,9 @@ class ShardedIndex:
         sizes = self.homes.all(shards.prepare, tasks)
         turned = copy.copy(self)
         turned.metric, turned.homes, turned.standing = metric, homes, Standing(homes.client, new, sizes)
+        turned._changing = threading.RLock()
+        if self.placement is not None:
+            turned.placement = turned._measured(self.placement)
         return turned
 
     def query(self, X: Any, k: int = 10, *, within: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -229,9 +229,20 @@ class ShardedIndex:
         standing = self.standing
         within, n = asked(self.homes, standing, within)
         X = _validate.plain(X, OWNER, "X")
-        answers = self.homes.all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
+        if self.placement is None or len(X) == 0:
+            answers = self.homes.all(shards.query, [(shard, X, k, within, None) for shard in standing.shards])
+        else:
+            answers = self._in_two_rounds(self.placement, standing, X, k, within)
         ids, D = merged(*(np.hstack(parts) for parts in zip(*answers)))  # (m, at most shards × k)
         return ids[:, : min(k, n)], D[:, : min(k, n)]
+
+    def _in_two_rounds(self, placement: Placement, standing: Standing, X: np.ndarray, k: int, within: Any) -> Answers:
+        """Answers of the shards where queries are at home, then of those that begin within reach."""
+        starts = placement.beginnings(self.metric, X, len(standing.shards))
+        first = self._answers(standing, X, k, within, starts == 0)
+        D = np.sort(np.hstack([part for _, part in first]), axis=1)
+        last = np.sqrt(D[:, k - 1]) if D.shape[1] >= k else np.full(len(X), np.inf)
+        return first + self._answers(standing, X, k, within, placement.further(starts, last, k))
 
     def query_radius(self, X: Any, r: float, *, within: Any = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Ids and squared distances of all items at a distance of at most r, not squared."""
@@ -254,6 +265,9 @@ class ShardedIndex:
         target.mkdir(parents=True, exist_ok=True)
         standing = self.standing
         names = [f"{secrets.token_hex(4)}-{shard.number}.gram" for shard in standing.shards]
+        placement = None if self.placement is None else f"{secrets.token_hex(4)}-cells.npz"
+        if self.placement is not None:
+            np.savez(target / str(placement), **vars(self.placement))
         paths = [str(target.resolve() / name) for name in names]
         self.homes.all(shards.saved, list(zip(standing.shards, paths)))
         header = {
@@ -262,6 +276,8 @@ class ShardedIndex:
             "shards": names,
             "sizes": standing.sizes,
             "next_id": self.next_id,
+            "placed": self.placed,
+            "placement": placement,
         }
         with persist.replacing(target / HEADER, OWNER) as temporary:
             temporary.write_text(json.dumps(header))
@@ -279,6 +295,11 @@ class ShardedIndex:
         index.metric, index.kind, index.next_id = shard.metric, type(shard), header["next_id"]
         index.settings = shard._settings() if hasattr(shard, "_settings") else {}
         index.homes, index._changing = Homes(client, folder, replicas), threading.RLock()
+        index.placed, index.placement = header.get("placed", "evenly"), None
+        if header.get("placement") is not None:
+            with np.load(source / header["placement"]) as arrays:
+                stored = {name: arrays[name] for name in arrays.files}
+            index.placement = Placement(**{**stored, "measured_on": int(stored["measured_on"])})
         paths = [str(source.resolve() / name) for name in header["shards"]]
         read = [Shard(number, secrets.token_hex(8), path, saved=True) for number, path in enumerate(paths)]
         index.standing = Standing(client, read, header["sizes"])
@@ -286,17 +307,6 @@ class ShardedIndex:
 
     def __repr__(self) -> str:
         return f"ShardedIndex({len(self)} items in {len(self.standing.shards)} shards, {type(self.metric).__name__})"
-
-
-def parts_of(X: Any, count: int) -> tuple[list[Any], list[int]]:
-    """Points as some parts that travel, and their sizes: the blocks of a dask array, or even slices of an array."""
-    if isinstance(X, np.ndarray):
-        if X.ndim != 2 or X.shape[1] == 0:
-            raise ValueError(f"{OWNER}: X must have shape (n, d), got shape {X.shape}.")
-        parts = np.array_split(X, min(count, len(X)))
-        return parts, list(map(len, parts))
-    array = as_array(X)
-    return list(array.to_delayed().ravel()), list(array.chunks[0])
 
 
 def ids_by_shard(homes: Homes, standing: Standing) -> list[np.ndarray]:
@@ -340,7 +350,7 @@ def merged(ids: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return ids, D
     order = np.lexsort((ids, D), axis=1)  # (m, k)
     ids, D = np.take_along_axis(ids, order, axis=1), np.take_along_axis(D, order, axis=1)
-    steps = np.diff(D, axis=1) > ROUNDING * D[:, 1:]  # where the next one is farther
+    steps = D[:, 1:] * (1 - ROUNDING) > D[:, :-1]  # where the next one is farther
     runs = np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1)  # number of the run of ties
     order = np.lexsort((ids, runs), axis=1)  # ties by id
     starts = np.where(np.pad(steps, ((0, 0), (1, 0)), constant_values=True), D, 0.0)  # of runs of ties
