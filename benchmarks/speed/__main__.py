@@ -6,7 +6,7 @@ from benchmarks import readme, report, runner, speed
 
 TARGET = "docs/speed.md"
 ROLES = {
-    "search": ("Search", ("search", "sparse_search")),
+    "search": ("Search", ("large_search", "search", "sparse_search")),
     "learners": (
         "Learners",
         ("learners", "learners_more", "anchored", "neighbors", "nca", "mnist", "newsgroups", "before_after"),

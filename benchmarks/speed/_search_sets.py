@@ -34,15 +34,6 @@ def images(n: int) -> tuple[np.ndarray, np.ndarray]:
     return split(np.asarray(harness.load("mnist").X), n)
 
 
-def patches(n: int, m: int = 300) -> tuple[np.ndarray, np.ndarray]:
-    """Patches of 8 × 8 pixels of the three colors of two photographs, scikit-learn's samples; 1.59 million in all."""
-    from numpy.lib.stride_tricks import sliding_window_view
-    from sklearn.datasets import load_sample_images
-
-    colors = [np.ascontiguousarray(image[:, :, c]) for image in load_sample_images().images for c in range(3)]
-    return split(np.concatenate([sliding_window_view(color, (8, 8)).reshape(-1, 64) for color in colors]), n, m)
-
-
 def sentences() -> tuple[np.ndarray, np.ndarray]:
     """Newsgroup messages by the Universal Sentence Encoder, 512 dimensions."""
     from benchmarks.effect.texts import sentence_encoder

@@ -50,8 +50,6 @@ CASES: dict[str, tuple[Callable, tuple[str, ...]]] = {
     "SIFT 10,000 × 128": (lambda: sets.stored("bigann_sift10k"), ()),
     "GloVe 20,000 × 100": (lambda: sets.stored("glove100_20k"), ()),
     "clustered 1,000,000 × 64": (lambda: sets.clustered(1_000_000, 64, 1000, 1.5, 100), (*GRAPHS, "scikit", "IVF")),
-    "patches 100,000 × 64": (lambda: sets.patches(100_000), ("faiss HNSW", "usearch")),
-    "patches 1,000,000 × 64": (lambda: sets.patches(1_000_000), ("faiss HNSW", "usearch", "scikit")),
     "on disk 10,000,000 × 64": (lambda: sets.on_disk(10_000_000), (*GRAPHS, "scikit", "IVF")),
 }
 HUGE = "on disk 10,000,000 × 64"

@@ -38,6 +38,7 @@ KINDS = {
     "online, rank": lambda: gm.OnlineHashIndex(gm.LEGO(eta=1e-3, rank=2), **SURE),
     "online, orders": lambda: gm.OnlineHashIndex(gm.LEGO(eta=1e-3), searcher="orders", n_orders=2, **SURE),
     "shards": lambda: ShardedIndex(None, SLANTED, gm.ExactIndex, n_shards=3),
+    "shards, cells": lambda: ShardedIndex(None, SLANTED, n_shards=3, placed="cells", **SURE),
 }
 APPROXIMATE = {"hash, orders", "hash, buckets", "online", "online, rank", "online, orders"}
 """Answers may miss an item here, but name no wrong one and no wrong distance."""
@@ -183,7 +184,7 @@ class Sequences(RuleBasedStateMachine):
         path = Path(tempfile.mkdtemp()) / "index.gram"
         self.folders.append(path.parent)
         self.index.save(path)
-        self.index = ShardedIndex.open(None, path) if self.kind == "shards" else gm.load(path, mmap=mmap)
+        self.index = ShardedIndex.open(None, path) if self.kind.startswith("shards") else gm.load(path, mmap=mmap)
 
     @precondition(lambda self: self.model)
     @rule(slanted=st.booleans())

@@ -87,7 +87,8 @@ class Placement:
     def further(self, starts: np.ndarray, last: np.ndarray, k: int) -> np.ndarray:
         """Shards that are to be asked after those at home, (m, n_shards), with the k-th distances so far."""
         reach = for_list(self.reach, k)
-        limit = np.where(np.isinf(last), np.inf, 0.0 if reach == 0 else reach * last)
+        sure = np.isinf(last) | np.isinf(reach)
+        limit = np.where(sure, np.inf, np.where(sure, 0.0, last) * (0.0 if np.isinf(reach) else reach))
         return (starts > 0) & (starts <= limit[:, None])
 
 

@@ -133,6 +133,8 @@ class ShardedIndex:
             X = _validate.array(X, OWNER, "X")
         if isinstance(X, np.ndarray) and len(X) == 0:
             return self
+        if self.placed == "cells" and isinstance(X, np.ndarray):
+            X = _validate.points(X, OWNER, n_features=self.metric.n_features)
         with self._changing:
             parts, sizes = parts_of(X, len(self.standing.shards))
             edges = np.cumsum([0, *sizes])  # where blocks begin, and n
@@ -238,6 +240,7 @@ class ShardedIndex:
 
     def _in_two_rounds(self, placement: Placement, standing: Standing, X: np.ndarray, k: int, within: Any) -> Answers:
         """Answers of the shards where queries are at home, then of those that begin within reach."""
+        X = _validate.points(X, OWNER, n_features=self.metric.n_features)
         starts = placement.beginnings(self.metric, X, len(standing.shards))
         first = self._answers(standing, X, k, within, starts == 0)
         D = np.sort(np.hstack([part for _, part in first]), axis=1)
