@@ -73,8 +73,8 @@ PIECES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     f"{n} {name}": lambda n=n, name=name: large(n, name) for n in (*SIZES, LARGEST) for name, _ in pieces(n)
 } | {"few": methods.few, "forced": methods.forced, "orders 10000": lambda: methods.sublinear(Points(*patches(10_000)))}
 
-APART = {name for name in PIECES if name.startswith(str(LARGEST)) or name == "1000000 hnswlib"}
-"""Pieces of a quarter of an hour, or of ten gigabytes: measured where they are named."""
+APART = {name for name in PIECES if name.startswith(str(LARGEST)) or name in ("1000000 hnswlib", "100000 usearch")}
+"""Pieces that take long, or ten gigabytes: measured where they are named."""
 PIECES |= {f"{n} visits": lambda n=n: _large_model.visits(Points(*patches(n))) for n in SIZES}
 APART |= {f"{n} visits" for n in SIZES}
 
