@@ -94,7 +94,7 @@ def draw(rows: list[dict[str, Any]], path: Any) -> None:
     n = [int(row["case"].split("= ")[1].replace(",", "")) for row in made]
     figure = canvas.figure(10, 4)
     time, memory = figure.subplots(1, 2)
-    time.plot(n, [1e3 * row["cpu_s"] for row in made], label="model of HashIndex", color=canvas.COLORS[0], marker="o")
+    time.plot(n, [1e3 * row["cpu_s"] for row in made], label="model of HashIndex", color=canvas.COLORS[0])
     for place, name in enumerate(("HashIndex", "HashIndex, cells=None", "faiss IVFFlat", "ExactIndex")):
         found = [(size(row), 1e3 * row["cpu_s"]) for row in rows if row["method"] == name and size(row)]
         time.plot(
