@@ -1,0 +1,1 @@
+"""Files as released versions wrote them, and what they answer."""
