@@ -105,8 +105,11 @@ def gains(name: str, draw: int = 0) -> dict:
         plain = reciprocal(docs, task.Q[asked], asked)
         through = reciprocal(docs, [turn(q) for q in task.Q[asked]], asked)
         known = docs._log.view
-    liked, lists = shown(task, rows)
-    adapter = gm.QueryAdapter(random_state=0).fit(task.Q[liked], task.D[lists], matches(liked, lists))
+        liked, lists = shown(task, rows)
+        names = [str(i) if name == "Chroma" else i for i in lists.tolist()]
+        stored = docs.engine.vectors(names)  # some engines divide by the length
+    D = np.array([stored[i] for i in names], dtype=np.float32)
+    adapter = gm.QueryAdapter(random_state=0).fit(task.Q[liked], D, matches(liked, lists))
     library = exact(task, adapter.transform_queries(task.Q[asked]), asked)
     before = exact(task, task.Q[asked], asked)
     documents = int(np.count_nonzero(known.known(np.array([number(i) for i in range(len(task.D))]))))

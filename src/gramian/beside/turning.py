@@ -11,7 +11,7 @@ import numpy as np
 from gramian import linalg
 from gramian.learners import QueryAdapter
 from gramian.learners.query_adapter import by_angle
-from gramian.learners.retrieval import MOST_DOCUMENTS, unit
+from gramian.learners.retrieval import MOST_DOCUMENTS
 from gramian.learners.retrieval_trials import FEWEST
 from gramian.metrics import Metric
 from gramian.service.evidence import Evidence
@@ -33,8 +33,9 @@ def queries(evidence: Evidence) -> Metric:
     sound = asked.any(axis=1) & judged.any(axis=1)
     beside = documents(evidence.view)
     asked, judged, liked, weights = asked[sound], judged[sound], liked[sound], weights[sound]
-    Q, rows = np.unique(unit(asked), axis=0, return_inverse=True)  # (n, d)
-    D, columns = np.unique(unit(np.concatenate([judged, beside])), axis=0, return_inverse=True)  # (m, d)
+    near = np.concatenate([judged, beside]).astype(np.float32)  # as they were written, and as databases have them
+    Q, rows = np.unique(asked.astype(np.float32), axis=0, return_inverse=True)  # (n, d)
+    D, columns = np.unique(near, axis=0, return_inverse=True)  # (m, d)
     pairs = np.column_stack([rows.ravel(), columns.ravel()[: len(judged)]])
     matches, wrong = pairs[liked], pairs[~liked]
     if len(np.unique(matches[:, 0])) < FEWEST or len(D) < 2:
