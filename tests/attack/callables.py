@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 
 import gramian as gm
 from gramian import _registry
+from gramian.beside import Sidecar
 from gramian.constraints import Constraints
 from gramian.coordinates import Coordinates, LinearProbabilities, Plain
 from gramian.dask import ShardedIndex
@@ -48,7 +49,7 @@ NOT_WALKED = {
     "cli": "test_command_line asks it",
 }
 """Public modules that are not walked, and why."""
-AROUND = ("plotting", "export", "dask", "service", "compat.metric_learn", "coordinates")
+AROUND = ("plotting", "export", "dask", "service", "compat.metric_learn", "coordinates", "beside")
 """Modules whose names say where they are from: their words mean other things elsewhere."""
 NO_CALL = {
     "Terms": "made by constraints",
@@ -70,10 +71,16 @@ NO_CALL = {
     "Match": "what a function returns",
     "Selection": "what a function returns",
     "export.Report": "what a function returns",
+    "beside.Answer": "what a search returns",
+    "beside.Hit": "what an engine returns",
+    "beside.Qdrant": "of a database, which tests/beside/test_engines.py brings",
+    "beside.Postgres": "of a database, which tests/beside/test_engines.py brings",
+    "beside.Chroma": "of a database, which tests/beside/test_engines.py brings",
     "coordinates.Rest": "made by learners",
     "coordinates.ForestProbabilities": "what a function returns",
     "coordinates.HeldProbabilities": "what a function returns",
     "coordinates.LinearProbabilities": "what a function returns",
+    "coordinates.KernelProbabilities": "made by a fit",
     "coordinates.Hellinger": "made by a fit",
     "coordinates.probabilities": "of a classifier that was checked",
     "dask.ClusterError": "an error",
@@ -297,9 +304,10 @@ OWN: dict[str, Any] = {
     "service.Client.search.version": "active",
 }
 """Good values of one callable: ``Class.argument``, ``Class.method.argument``, ``function.argument``."""
-SHARED = {"service.Space": outside.space, "service.Client": outside.client}
+SHARED = {"service.Space": outside.space, "service.Client": outside.client, "beside.Sidecar": outside.sidecar}
 """What is opened once for all calls, and not copied."""
 NOT_ASKED = {
+    "beside.Sidecar.search": "hands what it cannot use to the database, as tests/beside/test_failures.py has it",
     "service.Client.encode": "asks for an encoder",
     "service.Client.events": "a stream without an end",
     "SubsetDistance.add": "needs a distance, which tests/approximation/test_subset.py brings",
@@ -325,7 +333,7 @@ class Call:
     def fresh(self) -> tuple[Any, dict[str, Any]]:
         """A copy of the owner, and copies of the arguments."""
         owner = self.owner
-        if not isinstance(owner, Space | Client):
+        if not isinstance(owner, Space | Client | Sidecar):
             owner = copy.copy(owner) if isinstance(owner, ShardedIndex) else copy.deepcopy(owner)
         return owner, {name: _copied(value) for name, value in self.values.items()}
 
@@ -350,7 +358,7 @@ class Call:
 
 def _consumed(result: Any) -> Any:
     """What came back, iterators run to their end, pictures and spaces closed."""
-    if isinstance(result, Space):
+    if isinstance(result, Space | Sidecar):
         result.close()
     if isinstance(result, Future):
         return result.result()
@@ -443,7 +451,7 @@ def is_hook(cls: type, key: str, value: Any) -> bool:
 
 def methods(name: str, cls: type) -> dict[str, Any]:
     """Public methods that take arguments, as attributes of the class."""
-    asked = BaseEstimator | Index | Metric | Kernel | Constraints | ShardedIndex | Space | Client
+    asked = BaseEstimator | Index | Metric | Kernel | Constraints | ShardedIndex | Space | Client | Sidecar
     if issubclass(cls, Coordinates):
         return {"check": cls.check}
     if not issubclass(cls, asked) and name != "RankMinimizer":
@@ -452,7 +460,7 @@ def methods(name: str, cls: type) -> dict[str, Any]:
     for key in dir(cls):
         value = inspect.getattr_static(cls, key)
         special = key == "__call__" and issubclass(cls, Kernel | Metric)
-        inside = key in INSIDE - {"solve"} and not issubclass(cls, Space | Client)
+        inside = key in INSIDE - {"solve"} and not issubclass(cls, Space | Client | Sidecar)
         if (key.startswith("_") and not special) or inside or (key in PLUMBING):
             continue
         if f"{name}.{key}" in NOT_ASKED:

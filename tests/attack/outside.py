@@ -19,6 +19,7 @@ import numpy as np
 
 import gramian as gm
 from gramian.dask import ShardedIndex
+from tests.beside.problems import InMemory
 
 N, D = 24, 4
 Y = np.arange(N) % 3
@@ -69,6 +70,12 @@ def client() -> Any:
 
 
 @functools.cache
+def sidecar() -> Any:
+    """A sidecar of a database in memory."""
+    return gm.beside.Sidecar(InMemory(X), FOLDER / "sidecar")
+
+
+@functools.cache
 def exported(target: str, ending: str) -> Any:
     """What an export wrote."""
     path = FOLDER / f"exported{ending}"
@@ -87,6 +94,11 @@ def new_item() -> int:
 def new_click() -> int:
     """The event of a click that may be taken back."""
     return space().feedback("a", 101, 102, True)["seq"]
+
+
+def new_search() -> str:
+    """The query_id of a search that showed the first document."""
+    return sidecar().search(X[0], 3).query_id
 
 
 SERVICE = {
@@ -126,6 +138,15 @@ OWN: dict[str, Any] = {
     **{f"service.Space.{name}": value for name, value in SERVICE.items()},
     **{f"service.Client.{name}": value for name, value in SERVICE.items()},
     **{f"plotting.neighbors.{name}": value for name, value in IMAGES.items()},
+    "service.Memory.space": Made(space),
+    "service.Space.judge.queries": [100, 100],
+    "service.Space.judge.items": [103, 104],
+    "service.Space.judge.grades": [1.0, 0.0],
+    "beside.Sidecar.engine": InMemory(X),
+    "beside.Sidecar.space": place(),
+    **{f"beside.Sidecar.{name}.query": Made(new_search) for name in ("useful", "not_useful", "clicked")},
+    "item_id": 0,
+    "beside.Sidecar.undo.click": Made(lambda: sidecar().useful(new_search(), 0)),
     "service.Space.folder": place(),
     "service.Space.learning": False,
     "service.Space.learner": "gmml",

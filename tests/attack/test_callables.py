@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from gramian.beside import Sidecar
 from gramian.service import Client, Space
 from tests.attack.callables import FOLDER, INSIDE, NO_CALL, NOT_ASKED, NOT_WALKED, calls
 from tests.attack.outside import FOLDER as BESIDE
@@ -153,6 +154,8 @@ def state(owner):
     """What an instance holds: values by name, arrays as bytes; of a space, the number of its events."""
     if isinstance(owner, Space | Client):
         return {"seq": space().seq}
+    if isinstance(owner, Sidecar):
+        return {"clicks": owner.report()["clicks"]}
     found = vars(owner) if hasattr(owner, "__dict__") else {}
     return {k: v.tobytes() if isinstance(v, np.ndarray) and v.dtype != object else id(v) for k, v in found.items()}
 
