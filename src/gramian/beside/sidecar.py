@@ -207,6 +207,7 @@ class Sidecar:
         shown = Shown(plan.x, names(together), plan.versions[0], duel, user, duel.id)
         return answered(together, self._recent.add(shown))
 
+    @_settings.checked
     def useful(self, query: Any, item_id: Any, *, user: str | None = None) -> int | None:
         """Say that a document was what a query looked for; returns when it is on the disk.
 
@@ -227,10 +228,12 @@ class Sidecar:
         """
         return self._judge(query, item_id, True, user)
 
+    @_settings.checked
     def not_useful(self, query: Any, item_id: Any, *, user: str | None = None) -> int | None:
         """Say that a document was shown and is not what the query looked for; see :meth:`useful`."""
         return self._judge(query, item_id, False, user)
 
+    @_settings.checked
     def clicked(self, query: Any, item_id: Any, *, user: str | None = None) -> int | None:
         """Say that a document was opened: a weak form of :meth:`useful`, that counts less the higher it stood."""
         return self._judge(query, item_id, None, user)
@@ -242,7 +245,7 @@ class Sidecar:
             return None
         shown, item = self._meant(log, query, item_id), number(item_id)
         if item not in map(number, shown.ids):
-            raise ValueError(f"{OWNER}: item_id must be one that the search gave, got {item_id!r:.80}.")
+            raise ValueError(f"{OWNER}: item_id must be one that the search gave, got {_validate.shown(item_id)}.")
         click = self._try("judgments", partial(log.judge, shown, item, like, user or shown.user))
         if click is not None:
             self._attendant.wake()
@@ -316,6 +319,7 @@ class Sidecar:
         version, d = log.view.version("active"), self.engine.width
         return version.metric if version.learner == LEARNER else plain(d)
 
+    @_settings.checked
     def export(self, target: str = "json", *args: Any, **options: Any) -> Any:
         """The map in use as one of the targets of :mod:`gramian.export`: ``"json"``, ``"onnx"``, ``"npz"``, …
 
@@ -378,7 +382,10 @@ class Sidecar:
 
 def checked_query(vector: Any, width: int) -> np.ndarray:
     """A query as the log has it, float32 (d,), or one sentence that says why it can be neither turned nor logged."""
-    x = np.asarray(vector, dtype=np.float32).reshape(-1)
+    try:
+        x = np.asarray(vector, dtype=np.float32).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{OWNER}: query_vector must be {width} numbers, got {_validate.shown(vector)}.") from error
     if len(x) != width or not 0 < float(x @ x) < np.inf:
         what = f"{len(x)} numbers" if len(x) != width else "zeros, or a number that is not finite"
         raise ValueError(f"{OWNER}: query_vector must be {width} finite numbers, not all zero, got {what}.")

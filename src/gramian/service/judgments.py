@@ -77,6 +77,8 @@ def stated(
 ) -> list[Judgment]:
     """The judgments that say something; queries are texts, ids of items or vectors (n, d)."""
     weights = weighed(grades, above)
+    if not hasattr(queries, "__len__"):
+        raise SpaceError(f"judge: queries must be texts, ids or an array (n, d), got {_validate.shown(queries)}.")
     if not len(queries) == len(items) == len(weights):
         counts = f"{len(queries)} queries, {len(items)} items and {len(weights)} grades"
         raise SpaceError(f"judge: queries, items and grades must be equally many, got {counts}.")
