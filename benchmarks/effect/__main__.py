@@ -142,7 +142,7 @@ def by_task(rows: list[dict[str, Any]]) -> str:
         order = ["method", *(f"{title}{count}" for title in ("", "new, ") for count in LABELS)]
         order = [key for key in order if any(key in line for line in lines.values())]
         rows_of_task = [{key: line.get(key, "") for key in order} for line in lines.values()]
-        parts += [f"### {task[0].upper()}{task[1:]}\n", report.markdown(rows_of_task)]
+        parts += [f"## {task[0].upper()}{task[1:]}\n", report.markdown(rows_of_task)]
     return "\n".join(parts)
 
 

@@ -54,7 +54,7 @@ class Sidecar:
     What it proposes goes on trial: the database is then asked for the query as it is used and for the turned one, in
     one request, and both answers are shown in one list. Only what wins by the judgments of such lists is used from
     there on. Where nothing that is proposed is better, anything is ever adopted with a probability of at most 5%
-    (:mod:`gramian.service.wealth`).
+    (``gramian.service.wealth``).
 
     *No failure of ours is one of a search.* Where something goes wrong here (a full disk, a folder that another process
     holds or that is damaged, a query of another width) the plain answer of the database goes out, with None for
@@ -321,7 +321,7 @@ class Sidecar:
 
     @_settings.checked
     def export(self, target: str = "json", *args: Any, **options: Any) -> Any:
-        """The map in use as one of the targets of :mod:`gramian.export`: ``"json"``, ``"onnx"``, ``"npz"``, …
+        """The map in use as one of the targets of ``gramian.export``: ``"json"``, ``"onnx"``, ``"npz"``, …
 
         The rest is passed on: ``docs.export("json", "map.json")`` writes a file, without a path it returns the numbers.
         """
