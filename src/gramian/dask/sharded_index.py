@@ -47,9 +47,9 @@ class ShardedIndex:
 
     With ``placed="cells"`` the points of a k-means cell, and near cells, are on one shard, and a query asks only the
     shards that its neighbors may be on: those where it is at home, then those that begin within a reach, which is read
-    from items that serve as queries. So ``recall`` is kept on average, as with the cells of a :class:`~gramian.HashIndex`. Cells
-    are learned from the first points that are added, and stay; a new metric measures the reach anew. A radius asks all
-    shards.
+    from items that serve as queries. So ``recall`` is kept on average, as with the cells of
+    :class:`~gramian.HashIndex`. Cells are learned from the first points that are added, and stay; a new metric measures
+    the reach anew. A radius asks all shards.
 
     Parameters
     ----------
