@@ -108,7 +108,9 @@ def test_points_without_a_label_keep_what_the_model_says(wine):
     X, y = wine[0], np.where(np.arange(178) % 3 == 0, "?", wine[1])
     learner = gm.Posteriors("logistic")
     crossed = learner.fit_transform(X, y, unknown="?")
-    np.testing.assert_array_equal(crossed[::3], learner.transform(X[::3]))
+    np.testing.assert_allclose(
+        crossed[::3], learner.transform(X[::3]), rtol=1e-12, atol=1e-12
+    )  # fewer rows, another sum
     assert np.abs(crossed - learner.transform(X))[1::3].max() > 1e-3
 
 

@@ -73,7 +73,7 @@ def test_prediction_is_scikit_learn_s(problem, weights):
         knn_classify(index, y, Q, k=7, weights=weights)[settled], rival.predict(metric.transform(Q))[settled]
     )
     np.testing.assert_allclose(
-        knn_proba(index, y, Q, k=7, weights=weights)[1], rival.predict_proba(metric.transform(Q))
+        knn_proba(index, y, Q, k=7, weights=weights)[1], rival.predict_proba(metric.transform(Q)), atol=1e-12
     )
     for target in (X[:, 0], X[:, :2]):
         regressor = KNeighborsRegressor(7, weights=weights).fit(metric.transform(X), target)
