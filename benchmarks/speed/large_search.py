@@ -35,6 +35,8 @@ one, *farther* the mean of that quotient; *add* the CPU time of adding one point
 take too long for this record: `python -m benchmarks.speed.large_search` measures them by name. Missed of what we aim
 for: hnswlib is ahead at 100,000 points, where its build takes 19 times as long; set-up of a million was to be 5 s.
 The machine was busy with other work, which lengthens CPU times of all methods.
+The rows of a million points for `HashIndex`, IVFFlat and IVF-RaBitQ were taken over from the printed log of their run;
+the CPU total of this section counts 45 seconds for each in place of what they took.
 """
 SIZES = (100_000, 1_000_000)
 LARGEST = 10_000_000
